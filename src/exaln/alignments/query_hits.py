@@ -33,7 +33,8 @@ class HitRows:
     score: int64[n], multiplied by `scoring.scale`. scaled_score: int64[n], the exact score under the scores of the
     pair, multiplied by SCALE of `statistics.composition`, which E-values come from; the score itself where pairs are
     not rescored. adjustments: for each, bytes that show the scores of the pair (`search.rescoring`), or none.
-    bits, evalue: float64[n], NaN if the scoring has no statistics.
+    bits, evalue: float64[n], NaN if the scoring has no statistics. evalue2: float64[n], the E-value among shuffled
+    copies of the target (`search.shuffling`), NaN if there is none; None if it was not asked for.
     strand: int8[n], 1, or -1 if the query aligns with the reverse complement of the target. query_start and query_end
     refer to the query as given, target_start and target_end to the target as stored, always start < end. The path runs
     along the query, so on strand -1 it runs down the target from target_end.
@@ -67,6 +68,7 @@ class HitRows:
     cut_from: tuple[HitRows, int] | None = None
     scaled_score: NDArray[np.int64] | None = None
     adjustments: Sequence[NDArray[np.uint8]] | None = None
+    evalue2: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.ordinal)
@@ -113,7 +115,7 @@ class HitRows:
     def part(self, start: int, end: int) -> Self:
         """The hits [start, end)."""
         cut = {name: getattr(self, name)[start:end] for name in _COLUMNS}
-        for name in ("scaled_score", "adjustments"):
+        for name in ("scaled_score", "adjustments", "evalue2"):
             if getattr(self, name) is not None:
                 cut[name] = getattr(self, name)[start:end]
         whole, first = self.cut_from or (self, 0)

@@ -13,7 +13,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Output": ("--out", "--outfmt", "--format", "--plot", "--hard", "--width", "--force", "--json"),
     "Scoring": (
         "--task", "--matrix", "--match", "--mismatch", "--gap-open", "--gap-extend", "--mode", "--strand", "--dbsize",
-        "--statistics", "--seed", "--comp-based-stats", "--margin", "--preset",
+        "--statistics", "--seed", "--comp-based-stats", "--margin", "--preset", "--shuffles",
+        "--shuffle-window",
     ),
     "Filters": (
         "--evalue", "--max-target-seqs", "--max-hsps", "--min-bits", "--min-score", "--min-identity",

@@ -57,7 +57,7 @@ def ranked_hits(batch: Any, spec: SearchSpec) -> Iterator[QueryHits]:
     """The hits of each query of a merged record batch, with bits and E-values."""
     column = batch.column("hits")
     evaluation = _evaluation(batch, _rows(column), column.flatten(), spec)
-    return hits_of_batch(batch, spec.scoring, evaluation)
+    return hits_of_batch(batch, spec.scoring, evaluation, is_shuffled=spec.options.shuffles > 0)
 
 
 class MergeTree:

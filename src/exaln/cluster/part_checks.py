@@ -57,6 +57,7 @@ def require_possible(
     _require_strands(hits, spec)
     _require_positions(hits, spec.space.n_residues)
     _require_one_length(hits)
+    _require_shuffles(hits, spec)
     _require_counts(hits, spec)
 
 
@@ -137,6 +138,13 @@ def _require_one_length(hits: Hits) -> None:
     _require(lengths[after] == lengths[after - 1], "a target has two lengths")
     _require((is_cut >= 0) & (is_cut <= 1), "a target is neither cut nor whole")
     _require(is_cut[after] == is_cut[after - 1], "a target is both cut and whole")
+
+
+def _require_shuffles(hits: Hits, spec: SearchSpec) -> None:
+    """ValueError unless E-values among shuffled targets are such, and there are none without shuffles."""
+    evalue2 = hits.numbers["evalue2"]
+    is_number = (evalue2 >= 0) & np.isfinite(evalue2) & (spec.options.shuffles > 0)
+    _require(np.isnan(evalue2) | is_number, "an E-value among shuffled targets is not one")
 
 
 def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:

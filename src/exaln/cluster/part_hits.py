@@ -2,7 +2,7 @@
 
 A row has the query itself and the alignments of its hits with the aligned letters of their targets, so that reports
 can be made from parts alone, without queries and database; only FASTA of whole targets needs the database. Bits and
-E-values are left out; they are computed when parts are merged.
+E-values are left out; they are computed when parts are merged. E-values among shuffled targets cannot be, and travel.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def part_schema() -> Any:
 
     query_quality: as in FASTQ, empty without qualities. hits: a list of structs, one per alignment, best first, with
     the aligned codes of the target as stored, whether the target has more alignments than the cap allows (0 or 1), and
-    the integer columns of `alignments.hit_columns`. scaled_score and adjustment: see `HitRows`.
+    the integer columns of `alignments.hit_columns`. scaled_score and adjustment: see `HitRows`; so is evalue2, which is
+    NaN in searches without shuffles.
     """
     hit = pa.struct(
         [
@@ -53,6 +54,7 @@ def part_schema() -> Any:
             ("is_cut", pa.int8()),
             ("scaled_score", pa.int64()),
             ("adjustment", pa.large_binary()),
+            ("evalue2", pa.float64()),
             *((name, pa.from_numpy_dtype(dtype)) for name, dtype in NUMBERS.items()),
         ]
     )
@@ -82,6 +84,7 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
     scaled = [hits.score if hits.scaled_score is None else hits.scaled_score for hits in found]
     columns["scaled_score"] = number_array(_joined(scaled, np.int64))
     columns["adjustment"] = binary_array([shown for hits in found for shown in _adjustments(hits)])
+    columns["evalue2"] = number_array(_joined([_evalues2(hits) for hits in found], np.float64))
     is_cut = [np.isin(hits.ordinal, hits.cut_ordinals) for hits in found]
     columns["is_cut"] = number_array(_joined(is_cut, np.int8))
     for name, dtype in NUMBERS.items():
@@ -100,6 +103,10 @@ def part_batch(found: Sequence[QueryHits]) -> Any:
 
 def _adjustments(hits: QueryHits) -> Sequence[NDArray[np.uint8]]:
     return [np.empty(0, np.uint8)] * len(hits) if hits.adjustments is None else hits.adjustments
+
+
+def _evalues2(hits: QueryHits) -> NDArray[np.float64]:
+    return np.full(len(hits), np.nan) if hits.evalue2 is None else hits.evalue2
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
@@ -123,7 +130,7 @@ def content_hash(batch: Any) -> str:
     hits = batch.column("hits")
     state = xxhash.xxh3_64()
     for column in [*(batch.column(name) for name in WITH_QUALITIES), *hits.flatten().flatten()]:
-        if pa.types.is_integer(column.type):
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             state.update(_little_endian(numbers_of(column)))
         else:
             offsets = binary_offsets(column)
@@ -137,8 +144,12 @@ def _little_endian(values: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(values if sys.byteorder == "little" else values.byteswap()).data
 
 
-def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Iterator[QueryHits]:
-    """The rows of a record batch as hits; evaluation: bits and E-values of all hits of the batch."""
+def hits_of_batch(
+    batch: Any, scoring: Scoring, evaluation: Evaluation, *, is_shuffled: bool = False
+) -> Iterator[QueryHits]:
+    """The rows of a record batch as hits; evaluation: bits and E-values of all hits of the batch; is_shuffled: the
+    search has shuffles.
+    """
     column = batch.column("hits")
     hits, offsets = column.flatten(), offsets_of(np.diff(numbers_of(column.offsets)))
     fields = {name: hits.field(name) for name in column.type.value_type.names}
@@ -147,6 +158,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
     slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
     paths, is_cut = pieces_of(fields["path"]), numbers_of(fields["is_cut"]) != 0
     scaled, adjustments = numbers_of(fields["scaled_score"]), pieces_of(fields["adjustment"])
+    evalue2 = numbers_of(fields["evalue2"])
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )
@@ -168,6 +180,7 @@ def hits_of_batch(batch: Any, scoring: Scoring, evaluation: Evaluation) -> Itera
             target_lengths=lengths[own],
             bits=evaluation.bits[own],
             evalue=evaluation.evalue[own],
+            evalue2=evalue2[own] if is_shuffled else None,
             scaled_score=scaled[own],
             adjustments=adjustments[own],
             paths=_joined_paths([path.view(np.uint32) for path in paths[own]]),

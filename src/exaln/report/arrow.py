@@ -15,7 +15,15 @@ import pyarrow.parquet as pq
 
 from exaln.alignments.cigar import cigars
 from exaln.foundation.output_file import open_output
-from exaln.report.hit_columns import ALIGNMENT_COLUMNS, QUERY_COLUMNS, SCORE, TARGET_COLUMNS, TEXT, Values
+from exaln.report.hit_columns import (
+    ALIGNMENT_COLUMNS,
+    EVALUE2,
+    QUERY_COLUMNS,
+    SCORE,
+    TARGET_COLUMNS,
+    TEXT,
+    Values,
+)
 from exaln.report.json_report import search_values
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from exaln.sequences.records import Records, Text
 
 COLUMNS = (*QUERY_COLUMNS, *TARGET_COLUMNS, *ALIGNMENT_COLUMNS)
-"""All columns but `cigar`, the last one."""
+"""All columns but `cigar`, the last one, and `evalue2`, which follows it in searches with shuffles."""
 
 GROUP_ROWS = 1 << 17
 GROUP_BYTES = 1 << 26
@@ -37,11 +45,14 @@ LARGE_BATCH = 1 << 10
 
 
 @cache
-def hits_schema(*, fractional: bool = False) -> Any:
-    """The pyarrow.Schema of hits; `fractional`: the scoring has fractions, so `score` is float64."""
+def hits_schema(*, fractional: bool = False, shuffled: bool = False) -> Any:
+    """The pyarrow.Schema of hits; `fractional`: the scoring has fractions, so `score` is float64; `shuffled`: with
+    `evalue2`.
+    """
     kinds = {TEXT: pa.large_string(), SCORE: pa.float64() if fractional else pa.int64()}
     named = [(column.name, kinds.get(column.kind) or pa.type_for_alias(column.kind)) for column in COLUMNS]
-    return pa.schema([*named, ("cigar", pa.large_string())])
+    last = [(EVALUE2.name, pa.float64())] if shuffled else []
+    return pa.schema([*named, ("cigar", pa.large_string()), *last])
 
 
 HITS_SCHEMA = hits_schema()
@@ -49,9 +60,14 @@ HITS_SCHEMA = hits_schema()
 
 def record_batch(hits: AnyHits) -> Any:
     """Hits as a pyarrow.RecordBatch."""
-    schema = hits_schema(fractional=hits.scoring.scale > 1)
+    schema = _schema_of(hits)
     arrays = [_array(column.values(hits), schema.field(column.name).type) for column in COLUMNS]
-    return pa.RecordBatch.from_arrays([*arrays, _text_array(cigars(hits.paths))], schema=schema)
+    last = [] if hits.evalue2 is None else [_array(hits.evalue2, pa.float64())]
+    return pa.RecordBatch.from_arrays([*arrays, _text_array(cigars(hits.paths)), *last], schema=schema)
+
+
+def _schema_of(hits: AnyHits) -> Any:
+    return hits_schema(fractional=hits.scoring.scale > 1, shuffled=hits.evalue2 is not None)
 
 
 def hits_table(hits: Iterable[AnyHits]) -> Any:
@@ -114,7 +130,7 @@ def _batches(hits: Iterable[AnyHits]) -> tuple[Any, Iterator[Any]]:
     """The schema, which the first query decides, and the record batches of all queries."""
     queries = iter(hits)
     first = next(queries, None)
-    schema = hits_schema(fractional=first is not None and first.scoring.scale > 1)
+    schema = HITS_SCHEMA if first is None else _schema_of(first)
     every = queries if first is None else chain([first], queries)
     return schema, (record_batch(part) for query_hits in every for part in query_hits.parts())
 

@@ -112,6 +112,10 @@ def _floats(form: Callable[[float], str], values: NDArray[np.float64]) -> Texts:
     return list(map(form, values.tolist()))
 
 
+def _evalues2(hits: AnyHits) -> Texts:
+    return _repeated("", hits) if hits.evalue2 is None else _floats(format_evalue, hits.evalue2)
+
+
 def _percent(part: NDArray[np.int32], whole: NDArray[np.int32], decimals: int) -> Texts:
     form = f"%.{decimals}f"
     return [form % value for value in (100.0 * part / whole).tolist()]
@@ -229,6 +233,7 @@ _ALL = [
     Column("sstart", "s. start", _target_from),
     Column("send", "s. end", _target_to),
     Column("evalue", "evalue", lambda hits: _floats(format_evalue, hits.evalue)),
+    Column("evalue2", "evalue2", _evalues2),
     Column("bitscore", "bit score", lambda hits: _floats(format_bits, hits.bits)),
     Column("score", "score", _scores),
     Column("length", "alignment length", lambda hits: _integers(hits.columns)),

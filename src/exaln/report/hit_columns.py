@@ -17,6 +17,7 @@
 | percent_query_coverage, percent_target_coverage | float64 | aligned residues as a percentage of all residues |
 | identities, positives, mismatches, gap_opens, gaps, columns | int32 | counts over the alignment |
 | cigar | text | M, I (consumes the query), D (consumes the target) |
+| evalue2 | float64 | E-value among shuffled copies of the target, only of a search with shuffles; null if none |
 
 JSON has the columns of the query once per query. Each format writes `cigar` itself, from the paths of the hits.
 """
@@ -106,3 +107,5 @@ ALIGNMENT_COLUMNS = (
     HitColumn("percent_target_coverage", "float64", _target_coverage),
     *map(_number, COUNTS),
 )
+EVALUE2 = HitColumn("evalue2", "float64", attrgetter("evalue2"))
+"""Of searches with shuffles, the last column."""

@@ -20,7 +20,7 @@ import numpy as np
 from exaln.alignments.cigar import cigar_list, strings
 from exaln.alignments.query_hits import PairHits
 from exaln.report.aligned_rows import rows_of
-from exaln.report.hit_columns import ALIGNMENT_COLUMNS, TARGET_COLUMNS, Values
+from exaln.report.hit_columns import ALIGNMENT_COLUMNS, EVALUE2, TARGET_COLUMNS, Values
 from exaln.sequences.records import Text
 from exaln.statistics.simulated import SimulatedParameters
 
@@ -122,6 +122,7 @@ def _values(hits: AnyHits) -> Iterator[dict[str, Any]]:
     columns: dict[str, Values] = {
         **{column.name: column.values(hits) for column in (*TARGET_COLUMNS, *ALIGNMENT_COLUMNS)},
         "cigar": cigar_list(hits.paths),
+        **({} if hits.evalue2 is None else {EVALUE2.name: hits.evalue2}),
         "query_aligned": strings(Text(rows.query, rows.offsets)),
         "target_aligned": strings(Text(rows.target, rows.offsets)),
     }

@@ -183,7 +183,7 @@ class Aligner:
         if self._rescoring is not None:
             return self._rescored(self._rescoring, ranked, regions)
         targets, places = self._sequences(ranked, regions)
-        query_row = self._query_rows(ranked.query[regions.hit], regions.strand)
+        query_row = rows_on_strands(self._rows, len(self._queries), ranked.query[regions.hit], regions.strand)
         task = PairTask(self._rows, targets, query_row, places, LOCAL, known_scores=regions.score)
         alone, others = np.flatnonzero(self._is_alone(task)), np.flatnonzero(~self._is_alone(task))
         first = SeveralAligned(alone, align_pairs(self._engine, task.taken(alone)))
@@ -212,12 +212,6 @@ class Aligner:
         rows, columns = task.shapes
         is_narrow = np.maximum(rows, columns) >= NARROW * np.minimum(rows, columns)
         return (self._most == 1) & ~(is_narrow & (task.cells >= LARGE))
-
-    def _query_rows(self, query: NDArray[np.int64], strand: NDArray[np.int8]) -> NDArray[np.int64]:
-        """The row of each query on its strand; with both strands, the reverse complements follow all queries."""
-        has_both = len(self._rows) > len(self._queries)
-        rows: NDArray[np.int64] = query + (len(self._queries) if has_both else 0) * (strand < 0)
-        return rows
 
     @property
     def _most_asked(self) -> int:
@@ -272,6 +266,15 @@ class Aligner:
             return aligned
         positions = positions_as_given(aligned.positions, self._queries.lengths[query], minus)
         return replace(aligned, positions=positions, paths=reverse_paths(aligned.paths, minus))
+
+
+def rows_on_strands(
+    rows: QueryRows, n_queries: int, query: NDArray[np.int64], strand: NDArray[np.int8]
+) -> NDArray[np.int64]:
+    """int64[n]: the row of each query on its strand; with both strands, the reverse complements follow all queries."""
+    has_both = len(rows) > n_queries
+    found: NDArray[np.int64] = query + (n_queries if has_both else 0) * (strand < 0)
+    return found
 
 
 def _score_of_place(regions: Regions, most: int) -> NDArray[np.int64]:

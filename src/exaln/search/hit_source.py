@@ -65,6 +65,7 @@ class HitColumns:
     gaps: int
     columns: int
     cigar: str
+    evalue2: float | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ class HitSource:
             score=np.rint(columns["score"].to_numpy() * scoring.scale).astype(np.int64),
             bits=_real(columns["bits"]),
             evalue=_real(columns["evalue"]),
+            evalue2=_real(columns["evalue2"]) if "evalue2" in columns else None,
             paths=Paths(np.concatenate([np.empty(0, np.uint32), *runs]), offsets_of(map(len, runs))),
             **numbers,
         )

@@ -37,7 +37,8 @@ _HITS_AT_ONCE = 1 << 10
 class HitAlignment(HitColumns):
     """One alignment of a hit; the attributes are the columns of `report.arrow`. Positions are 0-based half-open.
 
-    bits and evalue are None if the scoring has no statistics. `alignment()` returns it with its letters.
+    bits and evalue are None if the scoring has no statistics, evalue2 without `shuffles`. `alignment()` returns the
+    alignment with its letters.
     """
 
     __slots__ = ("_source",)

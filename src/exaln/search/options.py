@@ -31,6 +31,9 @@ MOST = (1 << 31) - 1
 STATISTICS = ("auto", "table", "simulated", "none")
 """Where E-values come from."""
 
+LEAST_SHUFFLES, MOST_SHUFFLES = 20, 10_000
+"""Limits of `shuffles`: fewer copies than this tell nothing of their law."""
+
 MOST_ALIGNMENTS = 100
 """Alignments of a target that are reported unless a number is given: stretches of one letter have hundreds."""
 
@@ -46,11 +49,13 @@ class SearchOptions:
     E-values, in place of those of the database. max_hsps: alignments per target, before filters on them; None for all
     that reach the E-value, MOST_ALIGNMENTS at most. subject_besthit, culling_limit: see `hsp_filters`. statistics:
     where E-values come from: NCBI's table, or else a simulation (auto), one of these alone (table, simulated), or none.
-    seed: of the simulation. query_mask: what is masked in queries, none, lowercase, seg, dust or tantan, with numbers
-    as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask: what the masks of the
-    database do, none, hard or soft. comp_based_stats: the mode of `statistics.composition`, 0 to 3; margin: pairs that
-    reach this many times the E-value under the standard matrix are rescored. include, exclude: ordinals of targets, to
-    which `resolved` turns ids. The names of earlier versions still work: max_hits, strands, db_residues.
+    seed: of the simulation and of shuffles. query_mask: what is masked in queries, none, lowercase, seg, dust or
+    tantan, with numbers as in "seg 12 2.2 2.5", several separated by commas; query_masking: hard or soft. target_mask:
+    what the masks of the database do, none, hard or soft. comp_based_stats: the mode of `statistics.composition`, 0 to
+    3; margin: pairs that reach this many times the E-value under the standard matrix are rescored. shuffles: shuffled
+    copies of each target that is hit, for its evalue2, or 0 for none; shuffle_window: letters move only within windows
+    of this many, 0 for anywhere. include, exclude: ordinals of targets, to which `resolved` turns ids. The names of
+    earlier versions still work: max_hits, strands, db_residues.
     """
 
     evalue: float = 10.0
@@ -74,6 +79,8 @@ class SearchOptions:
     target_mask: str = "none"
     comp_based_stats: int = 0
     margin: float = 5.0
+    shuffles: int = 0
+    shuffle_window: int = 0
     include: NDArray[np.int64] | None = None
     exclude: NDArray[np.int64] | None = None
 
@@ -88,6 +95,8 @@ class SearchOptions:
         }
         checked["comp_based_stats"] = arguments.integer("comp_based_stats", self.comp_based_stats, least=0, most=3)
         checked["margin"] = arguments.number("margin", self.margin, least=1)
+        checked["shuffles"] = arguments.integer("shuffles", self.shuffles)
+        checked["shuffle_window"] = arguments.integer("shuffle_window", self.shuffle_window, most=MOST)
         checked["subject_besthit"] = arguments.flag("subject_besthit", self.subject_besthit)
         if self.culling_limit is not None:
             checked["culling_limit"] = arguments.integer("culling_limit", self.culling_limit)
@@ -108,6 +117,19 @@ class SearchOptions:
                 checked[name] = _ordinals(name, getattr(self, name))
         self.__dict__.update(checked)
         _ = self.masks
+        self._require_shuffles()
+
+    def _require_shuffles(self) -> None:
+        """Raise InputError for numbers of shuffles that are not possible, or not with other options."""
+        if not self.shuffles:
+            if self.shuffle_window:
+                raise InputError("--shuffle-window needs --shuffles")
+            return
+        if not LEAST_SHUFFLES <= self.shuffles <= MOST_SHUFFLES:
+            expected = f"{LEAST_SHUFFLES} to {MOST_SHUFFLES:,} copies, or 0 for none"
+            raise InputError(f"--shuffles {self.shuffles} is not possible; choose {expected}")
+        if self.comp_based_stats:
+            raise InputError("--shuffles and --comp-based-stats cannot be combined; both correct for composition")
 
     @property
     def masks(self) -> SearchMasks:

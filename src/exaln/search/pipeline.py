@@ -48,6 +48,7 @@ from exaln.search.regions import Regions, places_among
 from exaln.search.rescoring import Rescoring, screening_options
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
 from exaln.search.screen import PairSet, Screen
+from exaln.search.shuffling import Shuffling
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
 from exaln.sequences.strands import doubled, other_strand, require_strand
@@ -252,6 +253,14 @@ class Search:
         with unchanged(self.database.require_unchanged):
             return sequences_of(self.database, rows, (np.zeros_like(lengths), lengths), lengths, self.views.starts)
 
+    def _evalues2(self, block: Block, ranked: Ranked, found: TargetAlignments) -> NDArray[np.float64] | None:
+        """float64[n]: the E-values of alignments among shuffled copies of their targets; None without."""
+        if not self.options.shuffles:
+            return None
+        residues = self.options.dbsize or self.database.search_space.n_residues
+        shuffling = Shuffling(self.engine, self.options, block.rows, len(block.queries), self._whole_targets, residues)
+        return shuffling.evalues(ranked.take(found.hit), found.strand, found.aligned.scores)
+
     def _sequences(self, ranked: Ranked, regions: Regions) -> tuple[Records, NDArray[np.int64]]:
         """The sequences of regions of these targets, and int64[n], which belongs to each."""
         with unchanged(self.database.require_unchanged):
@@ -434,6 +443,7 @@ class Search:
         queries, query = block.queries, ranked.query[found.hit]
         with unchanged(self.database.require_unchanged):
             ids, descriptions = texts_of(self.database, ranked.row[found.hit], self.views.starts)
+        evalue2 = self._evalues2(block, ranked, found)
         edges = np.searchsorted(query, np.arange(rows.start, rows.stop + 1)).tolist()
         for row, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own, hit = slice(begin, end), found.hit[begin:end]
@@ -458,6 +468,7 @@ class Search:
                 adjustments=found.adjustments[own],
                 bits=found.bits[own],
                 evalue=found.evalue[own],
+                evalue2=None if evalue2 is None else evalue2[own],
                 strand=found.strand[own],
                 query_start=positions[:, 0],
                 query_end=positions[:, 1],
@@ -571,6 +582,8 @@ def search(
     target_mask: str = "none",
     comp_based_stats: int = 0,
     margin: float = 5.0,
+    shuffles: int = 0,
+    shuffle_window: int = 0,
     options: SearchOptions | None = None,
     preset: str | None = None,
     engine: str = "auto",
@@ -621,6 +634,8 @@ def search(
         target_mask=target_mask,
         comp_based_stats=comp_based_stats,
         margin=margin,
+        shuffles=shuffles,
+        shuffle_window=shuffle_window,
     )
     if options is not None:
         chosen = arguments.instance("options", options, SearchOptions)
