@@ -78,6 +78,7 @@ IMPOSSIBLE: dict[str, tuple[Change, str]] = {
     "a target longer than the database": (of_hit(target_length=1 << 40), "longer than the database"),
     "another alignment with the same pairs": (_repeat_alignment, "share a pair"),
     "another alignment of a target of another length": (_repeat_with_other_length, "two lengths"),
+    "an E-value of shuffles that were not asked for": (of_hit(evalue2=1e-5), "shuffled targets"),
     "identities": (more("identities"), "identities"),
     "positives": (more("positives"), "positives"),
     "mismatches": (more("mismatches"), "mismatches"),

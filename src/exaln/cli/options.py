@@ -449,21 +449,21 @@ filters = _together(
         default=1,
         show_default=True,
         metavar="N",
-        help="Seed of the simulation and of --shuffles.",
+        help="Seed of simulation and shuffles.",
     ),
     click.option(
         "--shuffles",
         type=click.IntRange(min=0),
         default=0,
         metavar="N",
-        help="Compute evalue2, the E-value among N shuffled copies of each target that is hit; 20 to 10,000.",
+        help="Add evalue2, E-values from N shuffled copies of each target.",
     ),
     click.option(
         "--shuffle-window",
         type=click.IntRange(min=0),
         default=0,
         metavar="W",
-        help="With --shuffles: move letters only within windows of W letters. [default: anywhere]",
+        help="Shuffle only within windows of W letters.",
     ),
 )
 """The options of a search that decide which hits are reported."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from exaln.alignments.cigar import DELETION, DIFFERENT, EQUAL, INSERTION
 from exaln.alignments.letter_counts import positive_pairs
-from exaln.cluster.part_hits import binary_data, binary_offsets, numbers_of
+from exaln.cluster.part_hits import NO_EVALUE, binary_data, binary_offsets, numbers_of
 from exaln.foundation.distinct import run_offsets
 from exaln.pairwise.long.result import LONGEST_RUN
 from exaln.sequences.strands import complements
@@ -144,7 +144,7 @@ def _require_shuffles(hits: Hits, spec: SearchSpec) -> None:
     """ValueError unless E-values among shuffled targets are such, and there are none without shuffles."""
     evalue2 = hits.numbers["evalue2"]
     is_number = (evalue2 >= 0) & np.isfinite(evalue2) & (spec.options.shuffles > 0)
-    _require(np.isnan(evalue2) | is_number, "an E-value among shuffled targets is not one")
+    _require((evalue2 == NO_EVALUE) | is_number, "an E-value among shuffled targets is not one")
 
 
 def require_once(row: NDArray[np.int64], ordinal: NDArray[np.int64]) -> None:

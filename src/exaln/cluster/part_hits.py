@@ -34,6 +34,9 @@ OF_QUERIES = ["query_index", "query_id", "query_description", "query"]
 WITH_QUALITIES = [*OF_QUERIES, "query_quality"]
 """The columns of queries. Workers get no qualities, so they send none."""
 
+NO_EVALUE = -1.0
+"""In place of NaN, so that equal batches are equal."""
+
 
 @cache
 def part_schema() -> Any:
@@ -42,7 +45,7 @@ def part_schema() -> Any:
     query_quality: as in FASTQ, empty without qualities. hits: a list of structs, one per alignment, best first, with
     the aligned codes of the target as stored, whether the target has more alignments than the cap allows (0 or 1), and
     the integer columns of `alignments.hit_columns`. scaled_score and adjustment: see `HitRows`; so is evalue2, which is
-    NaN in searches without shuffles.
+    NO_EVALUE where there is none.
     """
     hit = pa.struct(
         [
@@ -106,7 +109,7 @@ def _adjustments(hits: QueryHits) -> Sequence[NDArray[np.uint8]]:
 
 
 def _evalues2(hits: QueryHits) -> NDArray[np.float64]:
-    return np.full(len(hits), np.nan) if hits.evalue2 is None else hits.evalue2
+    return np.full(len(hits), NO_EVALUE) if hits.evalue2 is None else np.nan_to_num(hits.evalue2, nan=NO_EVALUE)
 
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
@@ -158,7 +161,8 @@ def hits_of_batch(
     slices, lengths = pieces_of(fields["target_slice"]), numbers_of(fields["target_length"])
     paths, is_cut = pieces_of(fields["path"]), numbers_of(fields["is_cut"]) != 0
     scaled, adjustments = numbers_of(fields["scaled_score"]), pieces_of(fields["adjustment"])
-    evalue2 = numbers_of(fields["evalue2"])
+    stored = numbers_of(fields["evalue2"])
+    evalue2 = np.where(stored == NO_EVALUE, np.nan, stored)
     indices, ids, descriptions = (
         batch.column(name).to_pylist() for name in ("query_index", "query_id", "query_description")
     )

@@ -244,22 +244,14 @@ class Search:
     def _adjusted(self, block: Block, scanned: Scanned, scores: CompositionScores) -> Scanned:
         """What passes the filters under scores of its own, with what makes alignments under them."""
         evaluators = self.scan_evaluator, self.evaluator
-        rescoring = Rescoring(scores, self.engine, evaluators, block.queries, block.rows, self._whole_targets)
+        rescoring = Rescoring(scores, self.engine, evaluators, block.queries, block.rows, self.whole_targets)
         ranked = rescoring.rescored(scanned.ranked)
         return Scanned(ranked, ranked, np.zeros(len(block.queries), np.bool_), rescoring)
 
-    def _whole_targets(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
+    def whole_targets(self, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[Records, NDArray[np.int64]]:
         """The targets in these rows, and int64[n], which record is which."""
         with unchanged(self.database.require_unchanged):
             return sequences_of(self.database, rows, (np.zeros_like(lengths), lengths), lengths, self.views.starts)
-
-    def _evalues2(self, block: Block, ranked: Ranked, found: TargetAlignments) -> NDArray[np.float64] | None:
-        """float64[n]: the E-values of alignments among shuffled copies of their targets; None without."""
-        if not self.options.shuffles:
-            return None
-        residues = self.options.dbsize or self.database.search_space.n_residues
-        shuffling = Shuffling(self.engine, self.options, block.rows, len(block.queries), self._whole_targets, residues)
-        return shuffling.evalues(ranked.take(found.hit), found.strand, found.aligned.scores)
 
     def _sequences(self, ranked: Ranked, regions: Regions) -> tuple[Records, NDArray[np.int64]]:
         """The sequences of regions of these targets, and int64[n], which belongs to each."""
@@ -443,7 +435,7 @@ class Search:
         queries, query = block.queries, ranked.query[found.hit]
         with unchanged(self.database.require_unchanged):
             ids, descriptions = texts_of(self.database, ranked.row[found.hit], self.views.starts)
-        evalue2 = self._evalues2(block, ranked, found)
+        evalue2 = Shuffling(self, block).evalues(ranked, found) if self.options.shuffles else None
         edges = np.searchsorted(query, np.arange(rows.start, rows.stop + 1)).tolist()
         for row, begin, end in zip(rows, edges[:-1], edges[1:], strict=True):
             own, hit = slice(begin, end), found.hit[begin:end]

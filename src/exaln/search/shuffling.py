@@ -9,7 +9,7 @@ their scores, so that every engine, thread count, shard and cluster has the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,13 +25,9 @@ from exaln.statistics.gumbel_scores import GumbelLaws
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from exaln.engines.contracts import Engine
-    from exaln.engines.tasks import QueryRows
-    from exaln.search.options import SearchOptions
+    from exaln.search.aligning import TargetAlignments
+    from exaln.search.pipeline import Block, Search
     from exaln.search.ranking import Ranked
-
-    Read = Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Records, NDArray[np.int64]]]
-    """Whole targets in these rows, with these lengths, and int64[n], which record is which."""
 
 ROUND_LETTERS = 1 << 24
 ROUND_PAIRS = 1 << 21
@@ -77,25 +73,19 @@ class ShuffledTarget:
 
 
 class Shuffling:
-    """E-values from shuffled targets for one block of queries.
+    """E-values from shuffled targets for one block of queries of a search."""
 
-    rows: the queries on their strands; n_queries: the queries. read: reads targets. db_residues: of the database.
-    """
+    def __init__(self, search: Search, block: Block) -> None:
+        self._search, self._block, self._options = search, block, search.options
 
-    def __init__(
-        self, engine: Engine, options: SearchOptions, rows: QueryRows, n_queries: int, read: Read, db_residues: int
-    ) -> None:
-        self._engine, self._options, self._rows, self._n_queries = engine, options, rows, n_queries
-        self._read, self._db_residues = read, db_residues
-
-    def evalues(self, targets: Ranked, strand: NDArray[np.int8], score: NDArray[np.integer]) -> NDArray[np.float64]:
+    def evalues(self, ranked: Ranked, found: TargetAlignments) -> NDArray[np.float64]:
         """float64[n]: the E-value of each alignment among shuffled copies of its target; NaN if all score the same.
 
-        targets: the target of each alignment. An E-value is the number of alignments with this score that a database
-        of such targets has. It has four digits: more depend on the sample, and the last ones on the machine.
+        An E-value is the number of alignments with this score that a database of such targets has. The query is on the
+        strand of the alignment. There are four digits: more depend on the sample, and the last ones on the machine.
         """
-        found = np.full(len(targets), np.nan)
-        query_row = rows_on_strands(self._rows, self._n_queries, targets.query, strand)
+        targets, score = ranked.take(found.hit), found.aligned.scores
+        query_row = rows_on_strands(self._block.rows, len(self._block.queries), targets.query, found.strand)
         order = np.lexsort((query_row, targets.row))
         edges = run_offsets(targets.row[order], query_row[order])
         pair = np.empty(len(order), np.int64)
@@ -105,8 +95,9 @@ class Shuffling:
         for own in self._rounds(targets, first):
             laws = GumbelLaws.fit(self._scores(targets.take(first[own]), query_row[first[own]]))
             law.lambda_[own], law.mu[own] = laws.lambda_, laws.mu
-        found = law.chances(pair, score) * (self._db_residues / np.maximum(targets.length, 1))
-        return np.array([float(f"{value:.3e}") for value in found.tolist()])
+        residues = self._options.dbsize or self._search.database.search_space.n_residues
+        evalues = law.chances(pair, score) * (residues / targets.length)
+        return np.array([float(f"{value:.3e}") for value in evalues.tolist()])
 
     def _rounds(self, targets: Ranked, pairs: NDArray[np.int64]) -> Iterator[slice]:
         """Ranges of pairs, all of a target together. pairs: int64, an alignment of each, target by target."""
@@ -124,7 +115,7 @@ class Shuffling:
     def _scores(self, targets: Ranked, query_row: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64[n, shuffles]: the scores of queries with the copies of their targets, one of each for each pair."""
         n, options = self._options.shuffles, self._options
-        records, place = self._read(targets.row, targets.length)
+        records, place = self._search.whole_targets(targets.row, targets.length)
         ordinals = np.empty(len(records), np.int64)
         ordinals[place] = targets.ordinal
         streams = [
@@ -139,6 +130,6 @@ class Shuffling:
             lengths = np.repeat(records.lengths, n_copies)
             shuffled = Records.of_columns(records.alphabet, np.concatenate(copies), offsets_of(lengths))
             target = (place[:, np.newaxis] * n_copies + np.arange(n_copies)).reshape(-1)
-            task = PairTask(self._rows, shuffled, np.repeat(query_row, n_copies), target, LOCAL)
-            scores[:, begin : begin + n_copies] = score_pairs(self._engine, task).reshape(-1, n_copies)
+            task = PairTask(self._block.rows, shuffled, np.repeat(query_row, n_copies), target, LOCAL)
+            scores[:, begin : begin + n_copies] = score_pairs(self._search.engine, task).reshape(-1, n_copies)
         return scores
