@@ -37,7 +37,7 @@ class GumbelLaws:
 
         >>> laws = GumbelLaws.fit(np.array([[30, 31, 33, 30, 36], [7, 7, 7, 7, 7]]))
         >>> laws.lambda_.round(3).tolist(), laws.mu.round(2).tolist()
-        ([0.575, nan], [30.94, nan])
+        ([0.631, nan], [30.97, nan])
         """
         least = scores.min(axis=1, initial=np.iinfo(np.int64).max)
         above = (scores - least[:, np.newaxis]).astype(np.float64)
