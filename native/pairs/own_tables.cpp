@@ -28,16 +28,20 @@ std::vector<size_t> largest_first(const OwnTablesJob& job) {
 constexpr int LEAST_BITS = 16;
 
 int64_t score_of(const OwnTablesJob& job, size_t pair, Scratch& memory, Progress& progress) {
-    const Costs costs = job.costs(pair);
+    Costs costs = job.costs(pair);
     StripedArgs args{};
     args.query = job.queries.at(job.pairs[pair].query),
     args.n_rows = job.queries.length(job.pairs[pair].query);
     args.target = job.targets.at(job.pairs[pair].target),
     args.n_columns = job.targets.length(job.pairs[pair].target);
     if (args.n_rows == 0 || args.n_columns == 0) return 0;
+    if (args.n_columns > args.n_rows) {  // a column takes much longer than a register of rows
+        std::swap(args.query, args.target), std::swap(args.n_rows, args.n_columns);
+        costs = transposed(costs);
+    }
     args.costs = &costs, args.cancelled = &progress.cancelled;
     for (const WidthKernels& kernels : job.isas[0]->widths) {
-        if (kernels.bits < LEAST_BITS) continue;
+        if (kernels.bits < LEAST_BITS || !Range::of(costs, kernels.bits).usable) continue;
         uint32_t built = 0;
         args.built = &built;
         args.workspace = memory.reserve(kernels.striped_workspace(args.n_rows));
