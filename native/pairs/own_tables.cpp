@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "pairs/grid.hpp"
 #include "pairs/scalar.hpp"
 #include "scan/kernel_args.hpp"
 #include "threads/scratch.hpp"
@@ -72,17 +73,17 @@ SeveralFound align_with_own_tables(const OwnTablesJob& job, int64_t most, const 
     SeveralFound found{std::vector<std::vector<FoundAlignment>>(n), std::vector<uint8_t>(n, 1)};
     const std::vector<size_t> order = largest_first(job);
     run_tasks(
-        n, job.threads, [] { return std::make_unique<int>(0); },
-        [&](int&, size_t i) {
+        n, job.threads, [] { return std::make_unique<GridMemory>(); },
+        [&](GridMemory& memory, size_t i) {
             if (progress.cancelled) return;
             const size_t pair = order[i];
             const Costs costs = job.costs(pair);
             PairJob one{job.isas, job.queries, job.targets, {job.pairs[pair]}, costs, LOCAL, 1, 0, {}};
             if (known) one.known_scores = {known[pair]};
             const SeveralJob several{one, most, least + pair, max_bytes / job.threads};
-            found.alignments[pair] = std::move(align_several(several, progress).alignments[0]);
+            found.alignments[pair] = std::move(align_several(several, memory, progress).alignments[0]);
         },
-        [](int&) {});
+        [](GridMemory&) {});
     return found;
 }
 

@@ -19,6 +19,7 @@ import numpy as np
 from exaln.alignments.letter_counts import recounted
 from exaln.engines.tasks import PairTables, PairTask
 from exaln.foundation.resources import usable_threads
+from exaln.masking.hard import fill, unknown_code
 from exaln.masking.seg import SUBJECTS, seg_intervals
 from exaln.pairwise.routing import align_pairs
 from exaln.scoring.modes import LOCAL
@@ -212,12 +213,9 @@ def _own_codes(records: Records) -> NDArray[np.uint8]:
 def masked_codes(records: Records, threads: int = 1) -> NDArray[np.uint8]:
     """uint8: the joined codes of proteins with X in place of letters of low complexity."""
     codes = _own_codes(records).copy()
-    found = seg_intervals(records, SUBJECTS, threads=threads)
+    found = seg_intervals(records, SUBJECTS, threads=threads).merged()
     first = (records.offsets[:-1] - records.offsets[0])[found.rows]
-    changes = np.zeros(len(codes) + 1, np.int64)
-    np.add.at(changes, first + found.begins, 1)
-    np.add.at(changes, first + found.ends, -1)
-    codes[np.cumsum(changes[:-1]) > 0] = records.alphabet.letters.index("X")
+    fill(codes, first + found.begins, first + found.ends, unknown_code(records.alphabet))
     return codes
 
 
