@@ -17,8 +17,9 @@
 // of the last real row in the same column, and raises no maximum, not even that of a block of columns.
 //
 // F is first computed within each lane, then carried into the next lane while it is above the floor and above
-// what a gap that opens there gives ("lazy F"), at most once per lane: any other F raises no H, here or
-// below. It is kept at no_gap or above, so it cannot wrap. An H raised by a carried F is smaller than the H
+// what a gap that opens there gives ("lazy F"): any other F raises no H, here or below. If it goes through
+// all segments, F may cross several lanes: a scan over the lanes has what enters each, and one more pass is
+// complete. F is kept at no_gap or above, so it cannot wrap. An H raised by a carried F is smaller than the H
 // the gap came from, so the maximum is unchanged.
 //
 // Range of values and overflow: Range in recurrence/ranges.hpp. After Farrar, "Striped Smith-Waterman speeds
@@ -75,24 +76,46 @@ void build_profile(const exaln::StripedArgs& args, const StripedWorkspace<V>& wo
         V::store(out + at, V::lookup(table, V::load_letters(work.letters + at)));
 }
 
-// Carries F, which leaves each lane after its last segment, into the lanes below.
+// For each lane the greatest F that leaves it or a lane above it, less `cost` for each lane in between. F is
+// at least the floor. The scan ends where the cost takes every F there.
+template <class V, int bytes = sizeof(typename V::Lane)>
+EXALN_INLINE typename V::Reg greatest_gaps(typename V::Reg F, int64_t cost, int64_t floor) {
+    using Lane = typename V::Lane;
+    if constexpr (bytes < int(sizeof(typename V::Reg))) {
+        constexpr int64_t highest = int64_t((uint64_t(1) << (8 * sizeof(Lane) - 1)) - 1);
+        if (cost > highest - floor) return F;
+        const auto above = V::template shift_up<bytes>(F, V::fill(Lane(floor)));
+        F = V::max(F, V::sub(V::max(above, V::fill(Lane(floor + cost))), V::fill(Lane(cost))));
+        return greatest_gaps<V, 2 * bytes>(F, 2 * cost, floor);
+    } else {
+        return F;
+    }
+}
+
+// Carries F, which enters each lane, through its segments. False once it matters in no lane.
+template <class V>
+EXALN_INLINE bool carry_once(const StripedWorkspace<V>& work, typename V::Reg F, const CellCosts<V>& costs) {
+    using Reg = typename V::Reg;
+    for (int64_t at = 0; at < work.n_segments * V::lanes; at += V::lanes) {
+        const Reg H = V::load(work.H + at);
+        if (!V::any_greater(F, V::max(V::sub(H, costs.gap_first), costs.floor))) return false;
+        const Reg raised = V::max(H, F);
+        V::store(work.H + at, raised);
+        V::store(work.E + at, V::max(V::load(work.E + at), V::sub(raised, costs.gap_first)));
+        F = V::max(V::sub(F, costs.gap_extend), costs.no_gap);
+    }
+    return true;
+}
+
+// Carries F, which leaves each lane after its last segment, into the lanes below: into the next one, and if
+// it leaves that again, from all lanes above at once.
 template <class V>
 EXALN_INLINE void carry_gaps(const StripedWorkspace<V>& work, typename V::Reg F, const CellCosts<V>& costs,
-                             typename V::Lane no_gap) {
-    using Reg = typename V::Reg;
-    for (int lane = 0; lane < V::lanes; ++lane) {
-        F = V::shift_in(F, no_gap);
-        for (int64_t segment = 0; segment < work.n_segments; ++segment) {
-            typename V::Lane* place = work.H + segment * V::lanes;
-            const Reg H = V::load(place);
-            if (!V::any_greater(F, V::max(V::sub(H, costs.gap_first), costs.floor))) return;
-            const Reg raised = V::max(H, F);
-            V::store(place, raised);
-            typename V::Lane* gap = work.E + segment * V::lanes;
-            V::store(gap, V::max(V::load(gap), V::sub(raised, costs.gap_first)));
-            F = V::max(V::sub(F, costs.gap_extend), costs.no_gap);
-        }
-    }
+                             const exaln::Range& range, int64_t gap_extend) {
+    const auto floor = typename V::Lane(range.floor);
+    if (!carry_once<V>(work, V::shift_in(F, floor), costs)) return;
+    F = greatest_gaps<V>(V::max(F, costs.floor), work.n_segments * gap_extend, range.floor);
+    carry_once<V>(work, V::shift_in(F, floor), costs);
 }
 
 // The best score of all lanes; OVERFLOWED if one of them may not be exact.
@@ -119,8 +142,7 @@ int64_t score_striped(const exaln::StripedArgs& args) {
     using Reg = typename V::Reg;
     const exaln::Range range = exaln::Range::of(*args.costs, 8 * int(sizeof(typename V::Lane)));
     const CellCosts<V> costs(*args.costs, range);
-    const auto floor = typename V::Lane(range.floor),
-               no_gap = typename V::Lane(range.floor - args.costs->gap_first);
+    const auto floor = typename V::Lane(range.floor);
     const Reg limit = V::fill(typename V::Lane(range.limit));
     StripedWorkspace<V> work(args.workspace, args.n_rows);
     for (int64_t segment = 0; segment < work.n_segments; ++segment) {
@@ -150,7 +172,7 @@ int64_t score_striped(const exaln::StripedArgs& args) {
             V::store(work.H + at, H);
             V::store(work.E + at, E);
         }
-        carry_gaps<V>(work, F, costs, no_gap);
+        carry_gaps<V>(work, F, costs, range, args.costs->gap_extend);
         if (column % 256 == 255) {
             const bool has_overflowed = V::any_greater(block_best, limit);
             count_columns(args, counted, has_overflowed ? args.n_columns : column + 1);
