@@ -48,6 +48,11 @@ std::vector<Composition> compositions(const BoundCounts& bound) {
     const auto& [counts, lengths] = bound;
     if (counts.shape(1) != AMINO_ACIDS || counts.shape(0) != lengths.shape(0))
         throw std::invalid_argument("a composition has 20 counts");
+    constexpr int64_t MOST = int64_t(1) << 40;  // letters of a sequence
+    const auto is_number = [](int64_t count) { return count >= 0 && count <= MOST; };
+    if (!std::all_of(counts.data(), counts.data() + counts.size(), is_number) ||
+        !std::all_of(lengths.data(), lengths.data() + lengths.size(), is_number))
+        throw std::invalid_argument("a count is negative or too large");
     std::vector<Composition> found;
     for (size_t i = 0; i < counts.shape(0); ++i)
         found.push_back(Composition::of(counts.data() + i * AMINO_ACIDS, lengths.data()[i]));

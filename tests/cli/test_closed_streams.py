@@ -29,6 +29,7 @@ WRITING = {
     "export": f"export --db {QUERY} --out OUT",
     "append": f"append --in {QUERY} --db DB",
     "compact": "compact --db DB",
+    "mask": f"mask --in {QUERY} --method seg --out OUT",
     "verify": "verify --db DB",
     "merge": "merge PART --outfmt 6 --out OUT",
 }
@@ -38,6 +39,7 @@ PRINTING = {
     "score to stdout": f"score --query {QUERY} --db {TARGETS}",
     "fetch to stdout": f"fetch --db {QUERY} HBA_HUMAN",
     "export to stdout": f"export --db {QUERY}",
+    "mask to stdout": f"mask --in {QUERY} --method seg",
     "merge to stdout": "merge PART --outfmt 6",
     "explain": f"explain --query {QUERY} --db {TARGETS} --json --engine reference",
     "dbinfo": f"dbinfo --db {QUERY}",

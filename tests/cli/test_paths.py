@@ -192,7 +192,12 @@ def test_every_option_that_is_a_path_is_checked() -> None:
     assert found == PATHS_BY_NAME
 
 
-JSON_READERS = {"foundation/state_file.py", "statistics/karlin_altschul.py"}
+JSON_READERS = {
+    "foundation/state_file.py",
+    "simulation/kept.py",
+    "statistics/karlin_altschul.py",
+    "statistics/matrix_frequencies.py",
+}
 NOT_STATE = ("cluster/",)
 """What travels between processes of a cluster."""
 
