@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "pairs/grid.hpp"
 #include "pairs/scalar.hpp"
 #include "scan/kernel_args.hpp"
 #include "threads/scratch.hpp"
@@ -28,16 +29,20 @@ std::vector<size_t> largest_first(const OwnTablesJob& job) {
 constexpr int LEAST_BITS = 16;
 
 int64_t score_of(const OwnTablesJob& job, size_t pair, Scratch& memory, Progress& progress) {
-    const Costs costs = job.costs(pair);
+    Costs costs = job.costs(pair);
     StripedArgs args{};
     args.query = job.queries.at(job.pairs[pair].query),
     args.n_rows = job.queries.length(job.pairs[pair].query);
     args.target = job.targets.at(job.pairs[pair].target),
     args.n_columns = job.targets.length(job.pairs[pair].target);
     if (args.n_rows == 0 || args.n_columns == 0) return 0;
+    if (args.n_columns > args.n_rows) {  // a column takes much longer than a register of rows
+        std::swap(args.query, args.target), std::swap(args.n_rows, args.n_columns);
+        costs = transposed(costs);
+    }
     args.costs = &costs, args.cancelled = &progress.cancelled;
     for (const WidthKernels& kernels : job.isas[0]->widths) {
-        if (kernels.bits < LEAST_BITS) continue;
+        if (kernels.bits < LEAST_BITS || !Range::of(costs, kernels.bits).usable) continue;
         uint32_t built = 0;
         args.built = &built;
         args.workspace = memory.reserve(kernels.striped_workspace(args.n_rows));
@@ -68,17 +73,17 @@ SeveralFound align_with_own_tables(const OwnTablesJob& job, int64_t most, const 
     SeveralFound found{std::vector<std::vector<FoundAlignment>>(n), std::vector<uint8_t>(n, 1)};
     const std::vector<size_t> order = largest_first(job);
     run_tasks(
-        n, job.threads, [] { return std::make_unique<int>(0); },
-        [&](int&, size_t i) {
+        n, job.threads, [] { return std::make_unique<GridMemory>(); },
+        [&](GridMemory& memory, size_t i) {
             if (progress.cancelled) return;
             const size_t pair = order[i];
             const Costs costs = job.costs(pair);
             PairJob one{job.isas, job.queries, job.targets, {job.pairs[pair]}, costs, LOCAL, 1, 0, {}};
             if (known) one.known_scores = {known[pair]};
             const SeveralJob several{one, most, least + pair, max_bytes / job.threads};
-            found.alignments[pair] = std::move(align_several(several, progress).alignments[0]);
+            found.alignments[pair] = std::move(align_several(several, memory, progress).alignments[0]);
         },
-        [](int&) {});
+        [](GridMemory&) {});
     return found;
 }
 

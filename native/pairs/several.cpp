@@ -37,6 +37,18 @@ class SeveralRun {
 
     SeveralFound run() {
         find_first();
+        find_all_others();
+        return {std::move(found_), std::move(is_certain_)};
+    }
+
+    SeveralFound run(GridMemory& memory) {
+        find_first();
+        for (const size_t pair : pending_) find_others(pair, memory, nullptr);
+        return {std::move(found_), std::move(is_certain_)};
+    }
+
+  private:
+    void find_all_others() {
         const double all = std::accumulate(pending_.begin(), pending_.end(), 0.0,
                                            [&](double sum, size_t pair) { return sum + cells(pair); });
         std::vector<size_t> alone, shared;
@@ -51,10 +63,8 @@ class SeveralRun {
             ThreadPool pool(pairs_.threads);
             for (const size_t pair : shared) find_others(pair, memory, &pool);
         }
-        return {std::move(found_), std::move(is_certain_)};
     }
 
-  private:
     const SeveralJob& job_;
     const PairJob& pairs_;
     Progress& progress_;
@@ -184,6 +194,10 @@ class SeveralRun {
 
 SeveralFound align_several(const SeveralJob& job, Progress& progress) {
     return SeveralRun(job, progress).run();
+}
+
+SeveralFound align_several(const SeveralJob& job, GridMemory& memory, Progress& progress) {
+    return SeveralRun(job, progress).run(memory);
 }
 
 double several_bytes(int64_t n_rows, int64_t n_columns, const Costs& costs) {

@@ -11,6 +11,8 @@
 
 namespace exaln {
 
+struct GridMemory;
+
 struct FoundAlignment {
     int64_t score;
     Alignment alignment;
@@ -42,6 +44,9 @@ struct SeveralFound {
 // std::logic_error if a known score is not that of its pair. A pair that is not certain has none. The result
 // is undefined once progress.cancelled is set.
 SeveralFound align_several(const SeveralJob& job, Progress& progress);
+
+// The same for a job of one thread, in memory that is used for one job after another.
+SeveralFound align_several(const SeveralJob& job, GridMemory& memory, Progress& progress);
 
 // The least memory in which align_several can compute a pair of this size.
 double several_bytes(int64_t n_rows, int64_t n_columns, const Costs& costs);

@@ -1,6 +1,7 @@
 """Composition-based statistics of a search: blastp's rows, one answer everywhere, and what the margin decides."""
 
 import csv
+import sys
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from exaln.database.segment_limits import SegmentLimits
 from exaln.engines.choice import choose_engine
 from exaln.errors import InputError
 from exaln.search.pipeline import Search
-from exaln.search.rescoring import masked_codes, screening_options
+from exaln.search.rescoring import KeptTables, masked_codes, screening_options
 from exaln.search.spec import SearchSpec
 from exaln.sequences.fasta import read_records
 from exaln.sequences.inputs import as_records
@@ -106,6 +107,22 @@ def test_output_does_not_depend_on_threads_segments_shards_and_clusters(tmp_path
             part.unlink(missing_ok=True)
             searched_shard(part, many, [*options, "--shard", f"{number}/3"])
         assert merged(parts, out) == expected
+
+
+def test_tables_that_are_not_kept_are_made_again(monkeypatch):
+    options = SearchOptions(evalue=100, comp_based_stats=2)
+    expected = list(searched(options))
+    for most in (0, 7):
+        monkeypatch.setattr(sys.modules[KeptTables.__module__], "MOST_KEPT", most)
+        assert list(searched(options)) == expected
+    kept, tables = KeptTables(), np.arange(10 * 27 * 27, dtype=np.int32).reshape(10, 27, 27)
+    keys = np.array([9, 2, 7, 4, 3, 8, 1, 0, 6, 5])
+    kept.keep(keys[:4], tables[:4])
+    kept.keep(keys[4:], tables[4:])  # three more fit
+    written = np.zeros_like(tables)
+    assert kept.write(keys[::-1].copy(), written).tolist() == [0, 1, 2]
+    assert np.array_equal(written[3:], tables[:7][::-1])
+    assert not written[:3].any()
 
 
 def searched_shard(part, database, options):

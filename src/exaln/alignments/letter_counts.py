@@ -39,11 +39,12 @@ def recounted(
     kinds, lengths = paths.operations & 15, (paths.operations >> 4).astype(np.int64)
     kind = np.repeat(kinds, lengths)
     owner = np.repeat(np.repeat(np.arange(n), np.diff(paths.offsets)), lengths)
+    firsts = np.searchsorted(owner, np.arange(n))[owner]
     letters = []
     for (codes, begins), other, side in ((queries, DELETION, 0), (targets, INSERTION, 2)):
         consumed = (kind != other).astype(np.int64)
         before = np.cumsum(consumed) - consumed
-        place = before - before[np.searchsorted(owner, owner)] + (begins + aligned.positions[:, side])[owner]
+        place = before - before[firsts] + (begins + aligned.positions[:, side])[owner]
         letters.append(codes[np.where(kind == MATCH, place, 0)] if len(codes) else codes)
     is_pair, is_equal = kind == MATCH, letters[0] == letters[1]
     kind[is_pair] = np.where(is_equal[is_pair], EQUAL, DIFFERENT)

@@ -19,6 +19,7 @@ import numpy as np
 from exaln.alignments.letter_counts import recounted
 from exaln.engines.tasks import PairTables, PairTask
 from exaln.foundation.resources import usable_threads
+from exaln.masking.hard import fill, unknown_code
 from exaln.masking.seg import SUBJECTS, seg_intervals
 from exaln.pairwise.routing import align_pairs
 from exaln.scoring.modes import LOCAL
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 PAIRS_AT_ONCE = 1 << 12
 """Pairs whose tables are in memory together: 12 MB."""
+
+MOST_KEPT = 1 << 14
+"""Tables that are kept from scoring for aligning: 48 MB for each block of queries."""
 
 LEAST_IDENTITY, LEAST_COLUMNS, LEAST_BITS = 0.96, 50, 1.74
 """Pairs are nearly identical if more than this share of the shorter aligned part is identical, which has at least so
@@ -91,6 +95,29 @@ class RescoredPairs:
         return [codes[begin:end].copy() for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
+class KeptTables:
+    """Tables of pairs by their keys, MOST_KEPT at most."""
+
+    def __init__(self) -> None:
+        self._keys = np.empty(0, np.int64)
+        self._tables: list[NDArray[np.int32]] = []
+
+    def keep(self, keys: NDArray[np.int64], tables: NDArray[np.int32]) -> None:
+        """Keep int32[n, letters, letters], the tables of pairs that have none yet, unless they are too many."""
+        first = slice(0, max(0, MOST_KEPT - len(self._keys)))
+        self._keys = np.concatenate([self._keys, keys[first]])
+        self._tables.extend(tables[first])
+
+    def write(self, keys: NDArray[np.int64], tables: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Write the tables of the pairs that are kept. Returns the places of the others."""
+        order = np.argsort(self._keys)
+        number = np.append(order, -1)[np.searchsorted(self._keys, keys, sorter=order)]
+        is_kept = np.append(self._keys, -1)[number] == keys
+        for place in np.flatnonzero(is_kept).tolist():
+            tables[place] = self._tables[number[place]]
+        return np.flatnonzero(~is_kept)
+
+
 class Rescoring:
     """Rescores and aligns the candidates of one block of queries."""
 
@@ -107,6 +134,7 @@ class Rescoring:
         self._scores, self._engine, self._queries, self._rows, self._read = scores, engine, queries, rows, read
         self._screen, self._evaluator = evaluators
         self._plain: NDArray[np.int64] = np.empty(0, np.int64)  # keys of nearly identical pairs
+        self._kept = KeptTables()
 
     @property
     def _threads(self) -> int:
@@ -128,12 +156,13 @@ class Rescoring:
             stored, place = self._read(own.row, own.length)
             is_plain = self._nearly_identical(own, stored, place)
             plain.append(_keys(own)[is_plain])
-            scores = self._engine.score(self._pairs(own.query, stored, place, is_plain).task)
-            parts.append(self._passed(own, scores))
+            task = self._pairs(own, stored, place, is_plain).task
+            parts.append(self._passed(own, task, self._engine.score(task)))
         self._plain = np.concatenate([self._plain, *plain])
         return rank(Ranked.joined(parts))
 
-    def _passed(self, own: Ranked, scores: NDArray[np.int64]) -> Ranked:
+    def _passed(self, own: Ranked, task: PairTask, scores: NDArray[np.int64]) -> Ranked:
+        """The pairs with these scores that pass the filters, whose tables are kept."""
         found = self._evaluator.evaluate(scores, self._queries.lengths[own.query], own.length)
         whole = replace(
             own,
@@ -143,7 +172,10 @@ class Rescoring:
             bits=found.bits,
             evalue=found.evalue,
         )
-        return whole.take(found.passes)
+        passed = whole.take(found.passes)
+        assert task.tables is not None
+        self._kept.keep(_keys(passed), task.tables.scores[found.passes])
+        return passed
 
     def ends(self, ranked: Ranked) -> Ends:
         """Whole targets: what an aligner is asked to align."""
@@ -155,11 +187,11 @@ class Rescoring:
     def pairs(self, ranked: Ranked, known: NDArray[np.int64]) -> RescoredPairs:
         """Some rescored pairs, which have these scores."""
         stored, place = self._read(ranked.row, ranked.length)
-        return self._pairs(ranked.query, stored, place, np.isin(_keys(ranked), self._plain), known)
+        return self._pairs(ranked, stored, place, np.isin(_keys(ranked), self._plain), known)
 
     def _pairs(
         self,
-        query: NDArray[np.int64],
+        ranked: Ranked,
         stored: Records,
         place: NDArray[np.int64],
         is_plain: NDArray[np.bool_],
@@ -171,9 +203,11 @@ class Rescoring:
         codes = np.concatenate([masked, _own_codes(stored)])
         targets = Records.of_columns(stored.alphabet, codes, offsets_of(lengths))
         compositions = Compositions.of(targets.codes, targets.offsets)
-        target = place + n * is_plain
-        scores = self._scores.tables(self._compositions, compositions, query, target, threads)
-        scoring = self._scores.scoring
+        query, target = ranked.query, place + n * is_plain
+        scoring, n_letters = self._scores.scoring, len(stored.alphabet.letters)
+        scores = np.empty((len(ranked), n_letters, n_letters), np.int32)
+        new = self._kept.write(_keys(ranked), scores)
+        scores[new] = self._scores.tables(self._compositions, compositions, query[new], target[new], threads)
         tables = PairTables(scores, SCALE * scoring.gap_open, SCALE * scoring.gap_extend)
         task = PairTask(self._rows, targets, query, target, LOCAL, known_scores=known, tables=tables)
         return RescoredPairs(task, place, n, compositions)
@@ -212,12 +246,9 @@ def _own_codes(records: Records) -> NDArray[np.uint8]:
 def masked_codes(records: Records, threads: int = 1) -> NDArray[np.uint8]:
     """uint8: the joined codes of proteins with X in place of letters of low complexity."""
     codes = _own_codes(records).copy()
-    found = seg_intervals(records, SUBJECTS, threads=threads)
+    found = seg_intervals(records, SUBJECTS, threads=threads).merged()
     first = (records.offsets[:-1] - records.offsets[0])[found.rows]
-    changes = np.zeros(len(codes) + 1, np.int64)
-    np.add.at(changes, first + found.begins, 1)
-    np.add.at(changes, first + found.ends, -1)
-    codes[np.cumsum(changes[:-1]) > 0] = records.alphabet.letters.index("X")
+    fill(codes, first + found.begins, first + found.ends, unknown_code(records.alphabet))
     return codes
 
 

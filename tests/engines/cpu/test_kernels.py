@@ -45,6 +45,21 @@ def test_all_instruction_sets_have_the_same_widths_and_the_edges_are_known():
     assert _core.STRIP_ROWS + 1 in LENGTHS
 
 
+@pytest.mark.parametrize("gap_extend", [0, 1, 2])
+@pytest.mark.parametrize("missing", [40, 150, 390])
+def test_gaps_along_the_query_cross_many_lanes(missing, gap_extend):
+    rng = np.random.default_rng(missing)
+    costs = Costs(np.where(np.eye(4, dtype=bool), 5, -4), 6, gap_extend)
+    query = random_codes(rng, 700, 4)
+    targets = [np.concatenate([query[:first], query[first + missing :]]) for first in (100, 155, 290)]
+    targets += [np.concatenate([target[:200], target[230:]]) for target in targets]
+    expected = by_reference([query], targets, costs)
+    assert_kernels_agree([query], targets, costs, expected)
+    low = Costs(np.where(np.eye(4, dtype=bool), 1, -4), 6, gap_extend)  # scores that fit 8 bits
+    short = [np.concatenate([query[100:200], query[200 + missing : 300 + missing]])]
+    assert_kernels_agree([query], short, low, by_reference([query], short, low))
+
+
 @pytest.mark.parametrize("length", LENGTHS)
 def test_kernels_with_query_lengths_around_every_edge(length):
     rng = np.random.default_rng(length)
