@@ -7,13 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-# fmt: off
-AMINO_ACIDS = {
-    "A": 78.05, "C": 19.25, "D": 53.64, "E": 62.95, "F": 38.56, "G": 73.77, "H": 21.99, "I": 51.42, "K": 57.44,
-    "L": 90.19, "M": 22.43, "N": 44.87, "P": 52.03, "Q": 42.64, "R": 51.29, "S": 71.20, "T": 58.41, "V": 64.41,
-    "W": 13.30, "Y": 32.16,
-}
-# fmt: on
+from exaln.statistics.background import ROBINSON
+
+AMINO_ACIDS = {letter: count / 100 for letter, count in ROBINSON.items()}
 """Residues per thousand in proteins (Robinson and Robinson, PNAS 1991)."""
 
 BASES = dict.fromkeys("ACGT", 0.25)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from exaln.sequences.alphabet import DNA, PROTEIN, Alphabet
-from exaln.simulation.random_sequences import AMINO_ACIDS, RandomSequences, background
+from exaln.simulation.random_sequences import RandomSequences, background
+from exaln.statistics.background import ROBINSON
 
 
 def letters(alphabet: Alphabet, n: int, seed: int) -> str:
@@ -29,5 +30,5 @@ def test_letters_are_as_frequent_as_the_background() -> None:
     codes = RandomSequences(PROTEIN, background(PROTEIN), 3).codes(200_000)
     counts = np.bincount(codes, minlength=len(PROTEIN.letters))
     expected = 2 * background(PROTEIN)
-    assert sum(AMINO_ACIDS.values()) == 100_000
+    assert sum(ROBINSON.values()) == 100_000
     assert np.all(np.abs(counts - expected) <= 5 * np.sqrt(expected))

@@ -8,8 +8,9 @@ import pytest
 from exaln import Scoring
 from exaln._core import adjusted_scores, target_frequencies
 from exaln.errors import InputError
+from exaln.scoring.letter_rules import AMINO_ACIDS
 from exaln.statistics.composition import SCALE, Compositions, CompositionScores
-from exaln.statistics.matrix_frequencies import AMINO_ACIDS, frequencies_of, names
+from exaln.statistics.matrix_frequencies import frequencies_of, names
 
 ENTROPY, PSEUDOCOUNTS = 0.44, 20
 

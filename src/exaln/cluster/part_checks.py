@@ -17,9 +17,9 @@ from exaln.alignments.letter_counts import positive_pairs
 from exaln.cluster.part_hits import NO_EVALUE, binary_data, binary_offsets, numbers_of
 from exaln.foundation.distinct import run_offsets
 from exaln.pairwise.long.result import LONGEST_RUN
+from exaln.scoring.letter_rules import AMINO_ACIDS
 from exaln.sequences.strands import complements
-from exaln.statistics.composition import SCALE, Compositions, CompositionScores
-from exaln.statistics.matrix_frequencies import AMINO_ACIDS
+from exaln.statistics.composition import SCALE, TABLES_AT_ONCE, Compositions, CompositionScores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_ONCE = 1 << 17
 """Alignment columns that are scored at a time, to bound memory."""
-
-TABLES_AT_ONCE = 1 << 12
-"""Pairs whose tables are in memory together: 12 MB."""
 
 COMPOSITION_BYTES = 8 * len(AMINO_ACIDS)
 

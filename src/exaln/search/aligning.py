@@ -17,8 +17,8 @@ from exaln.engines.tasks import PairTask, SeveralTask
 from exaln.pairwise.routing import align_pairs, batches
 from exaln.scoring.modes import LOCAL
 from exaln.search.regions import LEADS, Regions, regions_of
-from exaln.search.rescoring import PAIRS_AT_ONCE
 from exaln.sequences.records import read_only
+from exaln.statistics.composition import TABLES_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,8 +195,8 @@ class Aligner:
     def _rescored(self, rescoring: Rescoring, ranked: Ranked, regions: Regions) -> AlignedRegions:
         """The alignments of whole targets under the tables of their pairs."""
         parts = []
-        for first in range(0, max(len(regions), 1), PAIRS_AT_ONCE):
-            own = regions.take(np.arange(first, min(first + PAIRS_AT_ONCE, len(regions))))
+        for first in range(0, max(len(regions), 1), TABLES_AT_ONCE):
+            own = regions.take(np.arange(first, min(first + TABLES_AT_ONCE, len(regions))))
             pairs = rescoring.pairs(ranked.take(own.hit), own.score)
             found = self._several(pairs.task, own.least, own.ends)
             aligned = found.aligned

@@ -26,7 +26,7 @@ from exaln.scoring.modes import LOCAL
 from exaln.search.ranking import Ranked, empty_ranking, rank
 from exaln.search.regions import Ends
 from exaln.sequences.records import Records, offsets_of
-from exaln.statistics.composition import SCALE, Compositions, CompositionScores
+from exaln.statistics.composition import SCALE, TABLES_AT_ONCE, Compositions, CompositionScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
     Read = Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Records, NDArray[np.int64]]]
     """The whole targets in these rows, with these lengths, and int64[n], which record is which."""
-
-PAIRS_AT_ONCE = 1 << 12
-"""Pairs whose tables are in memory together: 12 MB."""
 
 MOST_KEPT = 1 << 14
 """Tables that are kept from scoring for aligning: 48 MB for each block of queries."""
@@ -151,8 +148,8 @@ class Rescoring:
         candidates: one for each target of a query, with its score under the standard matrix.
         """
         parts, plain = [empty_ranking()], []
-        for first in range(0, len(candidates), PAIRS_AT_ONCE):
-            own = candidates.take(np.arange(first, min(first + PAIRS_AT_ONCE, len(candidates))))
+        for first in range(0, len(candidates), TABLES_AT_ONCE):
+            own = candidates.take(np.arange(first, min(first + TABLES_AT_ONCE, len(candidates))))
             stored, place = self._read(own.row, own.length)
             is_plain = self._nearly_identical(own, stored, place)
             plain.append(_keys(own)[is_plain])

@@ -11,19 +11,13 @@ import numpy as np
 
 from exaln.sequences.alphabet import PROTEIN
 from exaln.sequences.records import Records
+from exaln.statistics.background import ROBINSON
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from exaln.sequences.alphabet import Alphabet
 
-# Source: Robinson and Robinson, PNAS 88 (1991) 8880, as in NCBI's blast_stat.c; residues in 100,000.
-# fmt: off
-AMINO_ACIDS = {
-    "A": 7805, "C": 1925, "D": 5364, "E": 6295, "F": 3856, "G": 7377, "H": 2199, "I": 5142, "K": 5744, "L": 9019,
-    "M": 2243, "N": 4487, "P": 5203, "Q": 4264, "R": 5129, "S": 7120, "T": 5841, "V": 6441, "W": 1330, "Y": 3216,
-}
-# fmt: on
 BASES = {"dna": "ACGT", "rna": "ACGU"}
 
 
@@ -37,7 +31,7 @@ def background(alphabet: Alphabet) -> NDArray[np.int64]:
     (array([1, 1, 1, 1, 0]), array([1, 1]))
     """
     if alphabet == PROTEIN:
-        return np.array([AMINO_ACIDS.get(letter, 0) for letter in alphabet.letters])
+        return np.array([ROBINSON.get(letter, 0) for letter in alphabet.letters])
     if alphabet.is_nucleotide:
         return np.array([int(letter in BASES[alphabet.name]) for letter in alphabet.letters])
     return np.ones(len(alphabet.letters), np.int64)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exaln.errors import InputError
-from exaln.statistics.matrix_frequencies import AMINO_ACIDS, MatrixFrequencies, frequencies_of, names
+from exaln.scoring.letter_rules import AMINO_ACIDS
+from exaln.statistics.matrix_frequencies import MatrixFrequencies, frequencies_of, names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +28,9 @@ MODES = (0, 1, 2, 3)
 
 SCALE = 32
 """Scores of pairs are multiplied by this; reports divide by it and round."""
+
+TABLES_AT_ONCE = 1 << 12
+"""Pairs whose tables are in memory together: 12 MB."""
 
 
 @dataclass(frozen=True)

@@ -14,33 +14,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exaln.scoring.letter_rules import AMINO_ACIDS
 from exaln.scoring.scoring import Scoring
 from exaln.sequences.alphabet import PROTEIN
+from exaln.statistics.background import ROBINSON
 from exaln.statistics.karlin_altschul import is_built_in
+from exaln.statistics.ungapped import ungapped_lambda
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATA = Path(__file__).with_suffix(".json")
 
-AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
-"""The order of `MatrixFrequencies.joint`, and of the first letters of the protein alphabet."""
-
 RATIO_LETTERS = AMINO_ACIDS + "BZJ*"
-
-_PER_THOUSAND = (
-    "78.05 51.29 44.87 53.64 19.25 42.64 62.95 73.77 21.99 51.42 "
-    "90.19 57.44 22.43 38.56 52.03 71.20 58.41 13.30 32.16 64.41"
-)
-ROBINSON = tuple(map(float, _PER_THOUSAND.split()))
-"""Amino acids per thousand in proteins (Robinson and Robinson 1991), in the same order."""
 
 
 @dataclass(frozen=True)
 class MatrixFrequencies:
     """What is behind a matrix.
 
-    joint: float64[20, 20], frequencies of aligned amino acids. background: float64[20], their sums. ratios:
+    joint: float64[20, 20], frequencies of aligned amino acids, in the order of AMINO_ACIDS, with which the protein
+    alphabet begins. background: float64[20], their sums. ratios:
     float64[27, 27], in the order of the protein alphabet, 0 for X, U and O. lambda_: the ungapped lambda of the matrix
     in proteins of average composition.
     """
@@ -83,8 +77,9 @@ def _frequencies(name: str) -> MatrixFrequencies:
     stop = PROTEIN.letters.index("*")
     unknown = [place for place in range(n_letters) if place not in places]
     ratios[stop, unknown] = ratios[unknown, stop] = ratios[stop, 0]
-    matrix = Scoring(name).matrix[: len(AMINO_ACIDS), : len(AMINO_ACIDS)]
-    return MatrixFrequencies(joint, joint.sum(axis=1), ratios, ungapped_lambda(matrix, np.array(ROBINSON)))
+    matrix = Scoring(name).matrix[: len(AMINO_ACIDS), : len(AMINO_ACIDS)].astype(np.float64)
+    shares = np.array([ROBINSON[letter] for letter in AMINO_ACIDS]) / sum(ROBINSON.values())
+    return MatrixFrequencies(joint, joint.sum(axis=1), ratios, ungapped_lambda(matrix, np.outer(shares, shares)))
 
 
 def _symmetric(triangle: list[float]) -> NDArray[np.float64]:
@@ -93,19 +88,3 @@ def _symmetric(triangle: list[float]) -> NDArray[np.float64]:
     matrix = np.zeros((size, size))
     matrix[np.tril_indices(size)] = triangle
     return np.maximum(matrix, matrix.T)
-
-
-def ungapped_lambda(scores: NDArray[np.integer], shares: NDArray[np.float64]) -> float:
-    """The positive root of sum(p_i * p_j * exp(lambda * s_ij)) = 1. shares: of the letters, in any unit.
-
-    The sum is convex, so Newton's method converges from the right.
-    """
-    chances = np.outer(shares, shares) / shares.sum() ** 2
-    lambda_ = 1.0
-    for _ in range(100):
-        terms = chances * np.exp(lambda_ * scores)
-        step = (terms.sum() - 1) / (terms * scores).sum()
-        lambda_ -= step
-        if abs(step) < 1e-15:
-            break
-    return float(lambda_)

@@ -41,14 +41,14 @@ def ungapped_law(matrix: NDArray[np.int32], frequencies: NDArray[np.float64]) ->
     chances = np.outer(frequencies[used], frequencies[used])
     if (chances * scores).sum() >= 0 or scores.max() <= 0:
         return None
-    lambda_ = _root(scores, chances)
+    lambda_ = ungapped_lambda(scores, chances)
     tilted = chances * np.exp(lambda_ * scores)
     mean = float((tilted * scores).sum())
     variance = float((tilted * scores * scores).sum()) - mean * mean
     return UngappedLaw(lambda_, 1 / mean, variance / mean**3)
 
 
-def _root(scores: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
+def ungapped_lambda(scores: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
     """The positive root of sum(p * exp(lambda * s)) = 1. The sum is convex and below 1 between 0 and the root."""
     low, high = 0.0, 1.0 / float(scores.max())
     while (chances * np.exp(high * scores)).sum() < 1:
