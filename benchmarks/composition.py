@@ -114,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--query-file", type=Path, default=data / "protein/mmseqs_QUERY.fasta.gz")
     parser.add_argument("--targets", type=Path, default=data / "protein/mmseqs_DB.fasta.gz")
-    parser.add_argument("--queries", type=int, default=500, help="so many queries of the file")
+    parser.add_argument("--queries", type=int, default=500, help="number of queries to take from the file")
     parser.add_argument("--modes", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--cost", type=int, default=2, metavar="N", help="measure the cost N times; 0 for not at all")
     parser.add_argument("--keep", type=Path, help="folder for the reports of both programs")

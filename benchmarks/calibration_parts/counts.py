@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LIMITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 TOLERANCE, DEVIATIONS = 0.15, 3.0
-"""A count may differ from the expected one by this share or by so many standard deviations of a Poisson variable."""
+"""How far a count may be from the expected one: a share of it, or a number of Poisson standard deviations."""
 
 
 @dataclass(frozen=True)

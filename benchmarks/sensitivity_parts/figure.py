@@ -1,4 +1,4 @@
-"""The figure of a run: for each level, the share of queries of which at least so many relatives are found."""
+"""The figure of a run: for each level, the share of queries by the least share of relatives that is found."""
 
 from __future__ import annotations
 

@@ -29,16 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="exaln mask --in proteins.fasta --method seg --out masked.fasta")
-@click.option(
-    "--in",
-    "inputs",
-    cls=Option,
-    blast=["-in"],
-    many=True,
-    reads=True,
-    metavar="FILE...",
-    help="FASTA or FASTQ files, plain or compressed. - is stdin.",
-)
+@options.input_files(required=False)
 @click.option("--db", "-d", "database", cls=Option, reads=True, metavar="DB", help="A database, in place of --in.")
 @click.option(
     "--method",

@@ -131,17 +131,22 @@ def _exists(name: str) -> bool:
         return False
 
 
-inputs = click.option(
-    "--in",
-    "inputs",
-    cls=Option,
-    blast=["-in"],
-    many=True,
-    reads=True,
-    required=True,
-    metavar="FILE...",
-    help="FASTA or FASTQ files, plain or compressed. - is stdin.",
-)
+def input_files(*, required: bool) -> Callable[[Function], Function]:
+    """--in of a command."""
+    return click.option(
+        "--in",
+        "inputs",
+        cls=Option,
+        blast=["-in"],
+        many=True,
+        reads=True,
+        required=required,
+        metavar="FILE...",
+        help="FASTA or FASTQ files, plain or compressed. - is stdin.",
+    )
+
+
+inputs = input_files(required=True)
 database = click.option(
     "--db",
     "-d",

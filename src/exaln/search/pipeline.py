@@ -47,7 +47,7 @@ from exaln.search.ranking import Ranked, empty_ranking, hit_order, is_among_firs
 from exaln.search.regions import Regions, places_among
 from exaln.search.rescoring import Rescoring, screening_options
 from exaln.search.scan_parts import ScanPart, ScanViews, cells_reported
-from exaln.search.screen import PairSet, Screen
+from exaln.search.screen import Screen
 from exaln.search.shuffling import Shuffling
 from exaln.sequences.inputs import as_records
 from exaln.sequences.records import Records
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from exaln.search.hits import Hits
     from exaln.search.target_ids import Ids
     from exaln.sequences.inputs import Sequences
+    from exaln.statistics.simulated import SimulatedParameters
 
 MAX_BLOCK_QUERIES = 256
 """Queries in a block, at most; fewer if the engine takes fewer pairs at a time."""
@@ -117,14 +118,7 @@ class Search:
         self.database = MaskedTargets(database) if self.masks.target == HARD else database
         self.scoring, self.engine, self.options = scoring, engine, options
         self._pair_scores = self._scores_of_pairs()
-        space = database.search_space
-        self.evaluator = evaluator or HitEvaluator(
-            scoring,
-            options,
-            n_targets=space.n_targets,
-            n_residues=space.n_residues,
-            simulated=simulated_for(scoring, options, engine),
-        )
+        self.evaluator = evaluator or self._evaluator(options, simulated_for(scoring, options, engine))
         self._scanning = scanning or nullcontext()
         self.statistics = self.evaluator.statistics
         self.scan_evaluator = self._evaluator_of_scans()
@@ -145,13 +139,12 @@ class Search:
             return self.evaluator
         if self.statistics is None:
             raise InputError(f"{self.scoring.describe()} has no E-values; use --comp-based-stats 0 or other gap costs")
-        space, screening = self.database.search_space, screening_options(self.options)
+        return self._evaluator(screening_options(self.options), self.evaluator.simulated)
+
+    def _evaluator(self, options: SearchOptions, simulated: SimulatedParameters | None) -> HitEvaluator:
+        space = self.database.search_space
         return HitEvaluator(
-            self.scoring,
-            screening,
-            n_targets=space.n_targets,
-            n_residues=space.n_residues,
-            simulated=self.evaluator.simulated,
+            self.scoring, options, n_targets=space.n_targets, n_residues=space.n_residues, simulated=simulated
         )
 
     def run(
@@ -212,8 +205,6 @@ class Search:
 
     def _aligned(self, block: Block, scanned: Scanned) -> Iterator[QueryHits]:
         """The hits of the queries of a block."""
-        if self._pair_scores is not None:
-            scanned = self._adjusted(block, scanned, self._pair_scores)
         if self.options.needs_alignments:
             ranked, found = self._align_and_filter(block, scanned)
             yield from self._hits(block, range(len(block.queries)), ranked, found)
@@ -333,12 +324,10 @@ class Search:
             return self._scanned(block, progress, None)
         passing = self._screen.passing(block, progress)
         if not self._screen.can_rescore(block):
-            return self._scanned(
-                block, progress and _same_cells(progress, self._cells_after(block)), PairSet.of(passing)
-            )
+            return self._scanned(block, progress and _same_cells(progress, self._cells_after(block)), passing)
         return Scanned(passing, passing, np.zeros(len(block.queries), np.bool_))
 
-    def _scanned(self, block: Block, progress: Progress | None, pairs: PairSet | None) -> Scanned:
+    def _scanned(self, block: Block, progress: Progress | None, pairs: Ranked | None) -> Scanned:
         """The candidates of a scan of the database. pairs: those of which they must be, if not all are wanted."""
         found = CandidateList(self, len(block.queries))
         latest: ScanPart | None = None
@@ -346,7 +335,7 @@ class Search:
         for part, listed in self.candidates(self.views, block, progress):
             if part is not latest:
                 latest, pruner = part, self._pruner(block, part)
-            wanted = listed if pairs is None else listed.taken(pairs.holds(listed))
+            wanted = listed if pairs is None else listed.taken(places_among(pairs, listed) >= 0)
             kept = wanted if pruner is None else pruner.prune(wanted)
             if self.finds_targets_again and len(kept) < len(wanted):
                 found.has_dropped[distinct(wanted.query)] = True
@@ -370,7 +359,9 @@ class Search:
             done += part.cells
 
     def _rescored(self, block: Block, found: Scanned) -> Scanned:
-        """The candidates, with soft masks by their scores without."""
+        """The candidates by the scores that are reported: adjusted to composition, or without soft masks."""
+        if self._pair_scores is not None:
+            return self._adjusted(block, found, self._pair_scores)
         if self._screen is None or not self._screen.can_rescore(block):
             return found
         every = self._screen.rescored(block, found.candidates)

@@ -14,6 +14,7 @@ from exaln.foundation.distinct import run_offsets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from exaln.search.candidate_pruning import LocatedCandidates
     from exaln.search.ranking import Ranked
 
 
@@ -112,7 +113,7 @@ def regions_of(ends: Ends, lead: NDArray[np.int64]) -> tuple[Regions, NDArray[np
     ), region
 
 
-def places_among(targets: Ranked, candidates: Ranked) -> NDArray[np.int64]:
+def places_among(targets: Ranked, candidates: Ranked | LocatedCandidates) -> NDArray[np.int64]:
     """int64[n]: the place in `targets` of the target of each candidate, or -1."""
     if not len(targets):
         return np.full(len(candidates), -1)

@@ -46,8 +46,8 @@ MOST_KEPT = 1 << 14
 """Tables that are kept from scoring for aligning: 48 MB for each block of queries."""
 
 LEAST_IDENTITY, LEAST_COLUMNS, LEAST_BITS = 0.96, 50, 1.74
-"""Pairs are nearly identical if more than this share of the shorter aligned part is identical, which has at least so
-many letters, or all of a shorter query, and at least so many bits for each of its letters.
+"""When a pair is nearly identical. Identities exceed LEAST_IDENTITY of the shorter aligned part. The part has at least
+LEAST_COLUMNS letters, or all of a shorter query, and at least LEAST_BITS for each letter.
 """
 
 

@@ -6,15 +6,13 @@ rescoring: these pairs as they are -> exact scores, which must reach the cutoff 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exaln.database.gather import sequences_of
 from exaln.database.masked import MaskedTargets
 from exaln.engines.tasks import PairTask
-from exaln.foundation.mapped_file import unchanged
 from exaln.pairwise.routing import score_pairs
 from exaln.scoring.modes import LOCAL
 from exaln.search.candidate_pruning import LocatedCandidates
@@ -23,8 +21,6 @@ from exaln.search.ranking import Ranked, empty_ranking, rank
 from exaln.search.scan_parts import LONG_QUERY, ScanViews
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from exaln.database.database import Database
     from exaln.database.part import DatabasePart
     from exaln.engines.tasks import Progress
@@ -32,26 +28,6 @@ if TYPE_CHECKING:
 
 ROUND_PAIRS = 64 << 10
 """Pairs that are scored, and whose targets are in memory, at a time."""
-
-
-@dataclass(frozen=True)
-class PairSet:
-    """Pairs of a query and a target: int64[n], ascending numbers of both."""
-
-    keys: NDArray[np.int64]
-
-    @staticmethod
-    def of(found: Ranked | LocatedCandidates) -> PairSet:
-        """The pairs of some candidates."""
-        return PairSet(np.unique(_keys(found)))
-
-    def holds(self, found: Ranked | LocatedCandidates) -> NDArray[np.bool_]:
-        """bool[n]: whether each candidate is of one of the pairs."""
-        return np.isin(_keys(found), self.keys)
-
-
-def _keys(found: Ranked | LocatedCandidates) -> NDArray[np.int64]:
-    return (found.query << 40) | found.ordinal  # a block has few queries, a database fewer than 2^40 targets
 
 
 class Screen:
@@ -83,10 +59,7 @@ class Screen:
         for first in range(0, len(pairs), ROUND_PAIRS):
             own = pairs.take(np.arange(first, min(first + ROUND_PAIRS, len(pairs))))
             start = np.zeros(len(own), np.int64)
-            with unchanged(search.database.require_unchanged):
-                targets, at = sequences_of(
-                    search.database, own.row, (start, own.length), own.length, search.views.starts
-                )
+            targets, at = search.whole_targets(own.row, own.length)
             for rows_before in range(0, len(block.rows), n_queries):
                 place = rows_before + own.query
                 task = PairTask(block.rows, targets, place, at, LOCAL)
