@@ -23,7 +23,7 @@ def score_distribution(scoring: Scoring, composition: dict[str, float]) -> tuple
 
 
 def chances_of_diagonals(lowest: int, chances: NDArray[np.float64], longest: int, score: int) -> NDArray[np.float64]:
-    """float64[longest + 1]: the chance that n random pairs of letters on a diagonal have a segment with this score.
+    """float64[longest + 1]: the chance of n random pairs of letters to have a segment with at least this score.
 
     The best segment that ends at a pair scores 0 or more: its distribution is carried from pair to pair, and what
     reaches the score leaves it.
